@@ -14,7 +14,7 @@ import msgspec
 
 from .files import write_text
 from .flow.decoding import decoded
-from .flow.findings import SEVERITIES, Finding
+from .flow.findings import Finding
 from .flow.graph import Flow, Target
 from .flow.sound import Unsound
 from .flow.sound import check as sound
@@ -101,7 +101,8 @@ class Report:
         difference: Difference | None = None,
     ) -> None:
         self.flow = flow
-        self.findings = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+        # A document's findings have no facts, and are in order.
+        self.findings = sorted(findings, key=lambda finding: finding.rank) if any(one.fact is not None for one in findings) else list(findings)
         self.target = target
         self.verdicts = verdicts or []
         self.title = title

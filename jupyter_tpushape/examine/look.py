@@ -72,6 +72,7 @@ from .sampling import from_declared, is_builder, runs_own_step, stage_error, tak
 from .step_parts import step_parts
 from .taken_apart import along_batch, exchanged
 from .window_axes import exchanged_axes, reshaped_pictures
+from .wrapped import Watch
 
 
 def examine(program: Program) -> Examined:
@@ -171,9 +172,10 @@ def _look(program: Program) -> Examined:
     with contextlib.suppress(Exception):  # an odd object of the user's is traced all the same
         left = adapter.left_by_fit(model) if adapter is not None and error is None and adapter.is_model(model) else ""
     data_error: BaseException | None = None
+    watch = Watch()
     if is_builder(data):
         try:
-            with limited("The function that creates the data"):
+            with limited("The function that creates the data"), watch.on():
                 data = data()
         except ENDS as raised:
             data_error, data = raised, None
@@ -188,7 +190,7 @@ def _look(program: Program) -> Examined:
         return seen
     try:
         # Waiting for a first batch has a limit of its own, which is up before this one.
-        with limited("Reading the data", 3 * patience()):
+        with limited("Reading the data", 3 * patience()), watch.on():
             take_sample(seen, framework)
     except TimeUp as late:
         data_failed(seen, late)
@@ -196,6 +198,7 @@ def _look(program: Program) -> Examined:
     except DataRaises as raised:
         data_failed(seen, raised.error)
         return seen
+    evidence.facts["wrapped"] = watch.found
     if any(problem.code == "cardinality" for problem in getattr(seen.sample, "problems", ()) or ()):
         evidence.facts["arrays"] = arrays_of(seen)
     else:
@@ -316,7 +319,7 @@ def _look_at_break(seen: Examined) -> None:
     with_growth(seen)
     evidence.facts["added"] = [
         (seen.call_ids.get(id(call), "") if call is not None else "", str(getattr(layer, "name", "")), spec.shape, location(place))
-        for call, layer, spec, place in seen.recorder.added
+        for call, layer, spec, place, _ in seen.recorder.added
     ]
     evidence.facts["claims"] = claims(seen)
     if evidence.where == "call" and (found := uncalled(adapter, seen.recorder, seen.run.error)) is not None:

@@ -52,6 +52,11 @@ def recorded(seen: Examined, traced: Run) -> None:
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
     evidence.facts["scaled"], evidence.facts["beyond"], evidence.facts["single"] = scaled(seen), beyond(seen), single(seen)
     evidence.facts["hidden"] = hidden(seen)
+    makers = [(call, layer, place, seen.recorder.producers.get(key)) for call, layer, spec, place, key in seen.recorder.added if spec.shape == ()]
+    evidence.facts["added_numbers"] = [
+        (seen.call_ids.get(id(call), ""), str(getattr(layer, "name", "")), seen.call_ids.get(id(maker), ""), location(place))
+        for call, layer, place, maker in makers
+    ]
     evidence.facts["stopped"] = {name for one, name in seen.call_ids.items() if one in seen.recorder.stopped}
     evidence.facts["untrained"] = untrained(seen) if seen.program.training else []
     evidence.facts["traps"] = [(one.kind, one.operation, location(one.place), one.detail, one.numbers) for one in seen.recorder.traps]

@@ -43,6 +43,11 @@ class Fact(msgspec.Struct, frozen=True):
     Rules, repairs, hints and comparisons read the fields. Only :func:`say` calls the methods.
     """
 
+    @property
+    def planned(self) -> bool:
+        """Whether it is true only of a distribution that the program does not set: what fit computes without one does not depend on it."""
+        return False
+
     def message(self) -> str:
         """The fact in one sentence."""
         raise NotImplementedError

@@ -198,3 +198,9 @@ class Finding(msgspec.Struct, dict=True, omit_defaults=True):
     @property
     def serious(self) -> bool:
         return self.severity in SERIOUS
+
+    @property
+    def rank(self) -> int:
+        """Its place among others: the most serious first, and what only a planned distribution refuses after what is wrong on any device."""
+        planned = self.fact is not None and self.fact.planned
+        return 2 * SEVERITIES.index("silent" if planned and self.severity == "tpu" else self.severity) + planned

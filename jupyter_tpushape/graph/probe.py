@@ -97,7 +97,7 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
     for old, new in pairs:
         for left, right in zip(old.inputs, new.inputs, strict=False):
             grew[id(old), left.key] = _grown(left.spec.shape, right.spec.shape, rows - batch)
-    for (call, layer, spec, place), (_, _, more, _) in zip(seen.recorder.added, recorder.added, strict=False):
+    for (call, layer, spec, place, _), (_, _, more, _, _) in zip(seen.recorder.added, recorder.added, strict=False):
         if spec.shape is not None:
             node = seen.call_ids.get(id(call), "") if call is not None else ""
             result.added.append((node, str(getattr(layer, "name", "")), spec.shape, _grown(spec.shape, more.shape, rows - batch), location(place)))

@@ -17,6 +17,7 @@ from ..flow.observed import around
 from ..rules.compared import as_it_came, kind_of
 from ..rules.entry import batched_twice
 from ..rules.mixing import carried
+from ..rules.places_counted import made_of_counts
 from ..rules.upstream import takes_one, unrelated
 from ..rules.words import PAIRING
 from .cropped import CROPPED
@@ -112,25 +113,9 @@ def _counted_along(evidence: Evidence) -> int:
         edges = evidence.flow.into(node.id) if node.kind == "op" and node.status == "ok" and node.op in PAIRING else []
         alone = len(edges) == 1 and node.config.get("positions") == 0
         made = evidence.flow.out_of(node.id)[:1] if alone else edges if len(edges) == 2 else []
-        of_counts = (edge for edge in made if set(carried(evidence, edge) or {}) == {0} and (alone or _counts(evidence.flow, edge)))
+        of_counts = (edge for edge in made if set(carried(evidence, edge) or {}) == {0} and (alone or made_of_counts(evidence.flow, edge)))
         found += next(of_counts, None) is not None
     return found
-
-
-def _counts(flow: Flow, edge: Edge) -> bool:
-    """Whether a tensor with axes of size 1 is made of counted numbers alone; random numbers, and a state that begins with zeros, are no counts."""
-    pending, seen = [edge.source], {edge.source}
-    while pending and 1 in (edge.spec.shape or ())[1:]:
-        node = flow.node(pending.pop())
-        given = [one.source for one in flow.into(node.id) if flow.node(one.source).op != "Shape"]
-        # An embedding of numbers that are not known looks up what was drawn at random.
-        if not given and node.op != "Range" and not (node.op == "Embedding" and "ids" in node.config):
-            return False
-        pending += [one for one in given if one not in seen]
-        seen.update(given)
-        if not pending:
-            return True
-    return False
 
 
 def _widened_again(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
@@ -368,6 +353,11 @@ def _rows(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
         yield "Is row i of each array the same sample? Only then is it safe to drop the rows after the end of the shortest array."
 
 
+def _never_seen(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    if isinstance(edit, Transform) and edit.operation == "first_rows":
+        yield "Can the last samples be left out of training, the same ones in every epoch? Otherwise add samples, or use a batch size that divides their number."
+
+
 def _filled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     """Features that are filled up with zeros, or cut off; ids have a length. The fourth channel of a picture is its transparency."""
     if not isinstance(edit, Transform) or edit.operation != "pad_axis" or edit.role != "x":
@@ -402,4 +392,4 @@ def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questio
         yield f"Do you need {edit.target}? The program runs without it, but its computation is lost."
 
 
-_CHECKS: tuple[Check, ...] = (*ROLES, _classes, _numbers, _calculated, _rows, _filled, _batched, _taken, *CROPPED, _left_out, _parts_of_label)
+_CHECKS: tuple[Check, ...] = (*ROLES, _classes, _numbers, _calculated, _rows, _never_seen, _filled, _batched, _taken, *CROPPED, _left_out, _parts_of_label)

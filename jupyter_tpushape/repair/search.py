@@ -72,7 +72,8 @@ def propose(seen: Examined, findings: list[Finding]) -> None:
     search = Search(seen, serious)
     try:
         for number, finding in enumerate(serious):
-            whole = next((fix for fix in serious[0].fixes if fix.verified), None) if number else None
+            planned = finding.fact is not None and finding.fact.planned
+            whole = next((fix for fix in serious[0].fixes if fix.verified), None) if number and not planned else None
             if whole is not None:
                 # It leaves no serious finding, so it repairs this one too.
                 finding.fixes = [whole]
@@ -100,6 +101,8 @@ class Search:
         self._told = 0.0
         # Where each program is compiled before it is computed, the first fix is.
         self._compared = False
+        # What the program does not run into as it is, and the fix of something else may leave as it was.
+        self._beside: list[Fact] = []
 
     def end(self) -> None:
         forget(self._aliases)
@@ -109,6 +112,10 @@ class Search:
         held: list[tuple[Candidate, Trial]] = []
         partial: list[tuple[Candidate, Trial]] = []
         rejected: list[str] = []
+        # What only a planned distribution refuses has nothing to do with what is wrong on any device.
+        facts_known = [one.fact for one in self.known if one.fact is not None]
+        alone = finding.fact is not None and finding.fact.planned
+        self._beside = [fact for fact in facts_known if fact.planned is not alone]
         tried = candidates(self.seen.evidence, finding)[:MOST_TRIED]
         for i, offered in enumerate(tried):
             if i and self.left <= 0:
@@ -136,7 +143,7 @@ class Search:
             # Another layer would take other axes for the samples.
             partial = [pair for pair in partial if not any(edit.kind in ("insert-layer", "replace-layer") for edit in pair[1].edits)]
         reached: list[tuple[Candidate, Trial]] = []
-        if not held:
+        if not held and not alone:
             held = self._longer(finding, partial, reached)
         if not held:
             found = solved(self.seen, finding, lambda candidate: self._try(first(self.seen), candidate), self.left // 2)
@@ -317,6 +324,10 @@ class Search:
             progress(f"Trying fixes: {candidate.title}")
         trial = attempt(start, tuple(edit_of(value) for value in candidate.edits))
         self._aliases += trial.aliases
+        beside = [left for left in trial.left if left.fact in self._beside] if trial.seen is not None and trial.seen.error is None else []
+        if beside:
+            trial.left = [left for left in trial.left if left not in beside]
+            trial.remarks = (*dict.fromkeys((*trial.remarks, *(f"It leaves another finding as it is: {left}" for left in beside))),)
         return trial
 
     def _fix(self, candidate: Candidate, trial: Trial) -> Fix:

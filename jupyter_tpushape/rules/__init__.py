@@ -24,6 +24,7 @@ from . import (  # noqa: F401 - each registers its rules
     mesh,
     mixing,
     own_code,
+    places_counted,
     restored,
     reversed_steps,
     saved_models,

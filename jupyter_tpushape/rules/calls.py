@@ -10,7 +10,8 @@ from ..examine.returns import Claim
 from ..flow import Finding, Location, Node, Who
 from ..trace.signature import Refused
 from .examples import sequential, stepped
-from .facts.calls import Constant, HostDrawn, MadeAnew, MetricInCall, Misdeclared, NeverUpdated, NotCalled, ReadOutside, Unwritten, VectorLoss
+from .facts.calls import Constant, HostDrawn, MadeAnew, MetricInCall, Misdeclared, NeverUpdated, NotCalled, ReadOutside, SummedLoss, Unwritten, VectorLoss
+from .mixing import carried
 from .registry import check, rule
 from .upstream import ancestors
 
@@ -93,6 +94,15 @@ VECTOR = rule(
 )  # fmt: skip
 
 
+_ADDS = "class Own(L.Layer):\n    def call(self, x):\n        self.add_loss(tf.reduce_sum(tf.square(x))%s)\n        return x"
+SUMMED = rule(
+    "add-loss-summed", "A layer adds the sum of a loss over all samples", severity="silent", source="keras/src/layers/layer.py: activity_regularizer is divided by the batch size",
+    fails=sequential("Own(), L.Dense(1)", more=_ADDS % ""), passes=sequential("Own(), L.Dense(1)", more=_ADDS % " / 8.0"),
+    doc="""Reported beside a compiled loss that is a mean, if what add_loss receives is a sum over the samples, scaled by numbers that do not divide by the batch
+size. Not reported: sums of weights, losses with `reduction="sum"`, and sums that are divided by another tensor.""",
+)  # fmt: skip
+
+
 @check(order=35)
 def made_in_call(evidence: Evidence) -> Iterator[Finding]:
     """Objects that a second call creates again."""
@@ -166,6 +176,48 @@ def vector_loss(evidence: Evidence) -> Iterator[Finding]:
         node = evidence.flow.node(node_id) if node_id else None
         who = Who.of(node) if node is not None else Who(name, name)
         yield Finding.of(VECTOR.id, "note" if alone else "silent", VectorLoss(who, shape, alone), (node_id,) if node_id else (), location=place)
+
+
+@check(order=46)
+def summed_loss(evidence: Evidence) -> Iterator[Finding]:
+    """Losses that layers add which are sums over the samples, beside one that is a mean."""
+    losses = evidence.losses() if not evidence.where and evidence.trains else []
+    means = losses and not any(str(loss.config.get("reduction", "")).lower() in ("sum", "none") for loss in losses)
+    for layer, name, maker, place in evidence.facts.get("added_numbers") or () if means and not _own_loss(evidence) else ():
+        total = _sum_of_samples(evidence, evidence.flow.node(maker)) if maker else None
+        if total is not None:
+            node = evidence.flow.node(layer) if layer else None
+            who = Who.of(node) if node is not None else Who(name, name)
+            fact = SummedLoss(who, Who.of(total), evidence.flow.into(total.id)[0].spec.shape or ())
+            yield Finding.of(SUMMED.id, "silent", fact, (total.id,), (), total.called or place)
+
+
+def _own_loss(evidence: Evidence) -> bool:
+    return not {"train_step", "compute_loss"}.isdisjoint(evidence.facts.get("overrides") or ())
+
+
+def _sum_of_samples(evidence: Evidence, node: Node) -> Node | None:
+    """The sum over the batch that a single number is, but for numbers that scale it, none of which stands for the number of samples."""
+    flow, numbers = evidence.flow, evidence.facts.get("single") or {}
+    rows = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None) or 0
+    for _ in range(8):
+        given = flow.into(node.id)
+        if node.op in ("Sum", "ReduceSum"):
+            spread = (carried(evidence, given[0]) or {}) if len(given) == 1 else {}
+            return node if spread == {0: 1.0} and rows > 1 else None
+        if node.op not in ("Mul", "RealDiv", "Neg", "Negative", "Cast", "Reshape", "Squeeze") or len(given) != 1 or given[0].spec.shape != ():
+            return None
+        scale = next((value for (name, _), value in numbers.items() if name == node.id), None)
+        if node.op in ("Mul", "RealDiv") and (not scale or _counts(abs(scale if node.op == "RealDiv" else 1 / scale), rows)):
+            return None
+        node = flow.node(given[0].source)
+    return None
+
+
+def _counts(divisor: float, rows: int) -> bool:
+    """Whether a divisor is the number of samples, or of their values."""
+    times = divisor / rows
+    return times > 0.5 and abs(times - round(times)) < 1e-4 * times
 
 
 @check(order=36, backend="jax")

@@ -149,9 +149,10 @@ IN_ORDER = rule(
     "samples-in-order", "An operation goes through the samples of a batch in order", severity="silent", source=SOURCE,
     fails=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 0),
     passes=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 1),
-    doc="""Reported inside a model for cumulative sums and similar operations, and on JAX for scan, associative_scan and Fourier transforms, if they run along the batch axis. On
-TensorFlow, also for positions that are counted over the batch, differences between samples and those beside them, and layers that take the steps first. Not
-reported: loops that carry no state from one sample to the next, counts, such as the position of a token in an expert's queue, and losses, unless both sides are added up.""",
+    doc="""Reported inside a model for positions that are counted over the batch, for cumulative sums and similar operations, and on JAX for scan,
+associative_scan and Fourier transforms, if they run along the batch axis. On TensorFlow, also for differences between samples and those beside them, and
+layers that take the steps first. Not reported: loops that carry no state from one sample to the next, counts, such as the position of a token in an
+expert's queue, and losses, unless both sides are added up.""",
 )  # fmt: skip
 
 
@@ -168,7 +169,7 @@ def samples_in_order(evidence: Evidence) -> Iterator[Finding]:
         # Where nothing but layers ran, none has moved the batch.
         grown = carried(evidence, edge) or ({0: 1.0} if node.config.get("time_major") and evidence.facts.get("probe") is None else {})
         if (
-            not (node.op == "Sub" or _in_model(evidence, node) or _both_sides(evidence, node, shape))
+            not (node.op == "Sub" or in_model(evidence, node) or _both_sides(evidence, node, shape))
             or node.called in seen
             or set(grown) != {axis}
             or len(shape) < 2
@@ -218,7 +219,7 @@ def _beside(evidence: Evidence, node: Node, given: list[Edge]) -> Iterator[tuple
         yield node, before[0], 0
 
 
-def _in_model(evidence: Evidence, node: Node) -> bool:
+def in_model(evidence: Evidence, node: Node) -> bool:
     """Whether an operation is part of what the model computes, and not of a loss or of a step around the model."""
     if evidence.where or node.status != "ok" or of_a_loss(evidence, node):
         return False
@@ -271,7 +272,7 @@ def shared_by_all(evidence: Evidence) -> Iterator[Finding]:
             len(edges) != 2
             or not _is_number(edges[1])
             or carried(evidence, edges[1])
-            or not _in_model(evidence, node)
+            or not in_model(evidence, node)
             or (carried(evidence, edges[0]) or {}).get(0) != 1
         ):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -93,6 +94,9 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
         if drawn is not None:
             shapes = (edges[0].spec.shape or (), drawn)
             yield Finding.of(PAIRWISE.id, "silent", EveryPair(Who.of(node), *shapes), (node.id,), (edges[0].id,), node.called)
+        # A choice has a condition and two values.
+        chosen = [edge for edge in edges if edge.spec.shape] if len(edges) == 3 and node.op in _CHOICES else []
+        edges = next(([one, other] for one, other in itertools.combinations(chosen, 2) if len(one.spec.shape or ()) != len(other.spec.shape or ())), edges)
         if len(edges) != 2 or not edges[0].spec.shape or not edges[1].spec.shape:
             continue
         a, b = edges[0].spec.shape, edges[1].spec.shape
@@ -113,6 +117,9 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
         if place not in seen or node.called is None:
             seen.add(place)
             yield Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges), node.called)
+
+
+_CHOICES = ("SelectV2", "Select", "Where")
 
 
 def _drawn(evidence: Evidence, node: Node, edges: list[Edge]) -> Shape | None:

@@ -34,6 +34,7 @@ from .facts.reasons import (
     OneStep,
     PairOfEach,
     PairOfVectors,
+    PairsBeside,
     PerClass,
     PickedOverBatch,
     Pieces,
@@ -215,6 +216,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             return SumsOverBatch(shape, fixed, second, matrix=second and batch_axis(one) is None)
         if len(fixed) > 1 and m == 0 and number > 1 and all(n == 1 for n in fixed[1:]) and shape[-1] == number:
             return Column(fixed, shape)
+        if not product and m == 0 and number > 1 and fixed == (number, number) and shape[1:] == (number,) and batch_axis(its) is None:
+            return PairsBeside(fixed, shape)
         if len(shape) == len(fixed) == 1 and number > 1 and any(out.shape and out.shape[-1] == number for _, out in evidence.outputs):
             picked = evidence.flow.into(its.giver.id)[:1] if its.giver is not None and its.giver.op.lower() in ("argmax", "argmin") else []
             if picked and (picked[0].spec.shape or ())[1:] == (number,):

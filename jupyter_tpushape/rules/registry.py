@@ -95,7 +95,7 @@ def run_rules(evidence: Evidence, limits: list[str] | None = None) -> list[Findi
     Args:
         limits: where to say that a check failed; without it, its exception is raised.
     """
-    from ..flow import SERIOUS, SEVERITIES
+    from ..flow import SERIOUS
 
     findings: list[Finding] = []
     # Nodes that a step never gets to, although a trace does.
@@ -123,4 +123,4 @@ def run_rules(evidence: Evidence, limits: list[str] | None = None) -> list[Findi
     if evidence.where in ("call", "loss", "metric") and (unread or any(spec.shape == (0,) for _, spec in (*evidence.x, *evidence.y))):
         # An empty list, or text without numbers: what its samples would be is not known, and what the model makes of it is no fault of the model.
         findings = [finding for finding in findings if not finding.nodes] or findings
-    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    return sorted(findings, key=lambda finding: finding.rank)

@@ -83,7 +83,13 @@ WINDOWS = [0, 1, 3, 2, 4, 5]
 
 
 def put_back(evidence: Evidence, node: Node, given: Shape, after: Shape) -> tuple[int, ...]:
-    """The windows of a map, (rows, height, columns, width), which a reshape of rows of windows takes for whole rows of the map; ``()`` otherwise."""
+    """The windows of a map, (rows, height, columns, width), which a reshape of rows of windows takes for whole rows of the map; ``()`` otherwise.
+
+    The same of two reshapes, of which the first one splits the rows of windows again.
+    """
+    split = evidence.flow.node(evidence.flow.into(node.id)[0].source) if len(given) == 6 else None
+    if split is not None and split.op.lower() == "reshape":
+        node, given = split, next((edge.spec.shape or () for edge in evidence.flow.into(split.id)), ())
     if len(given) != 3 or len(after) != 4 or given[-1] != after[-1]:
         return ()
     for cut in ancestors(evidence, node.id):

@@ -279,8 +279,8 @@ def data():
 SEEN = rule(
     "next-steps-seen", "A model reads the steps that it is to predict", severity="silent", source="the observed data",
     fails=_MODEL % "same", passes=_MODEL % "causal",
-    doc="""Reported if the observed labels are an input one step later, and a convolution that is padded at the end, an attention without a mask or a
-Bidirectional reads later steps. All other layers on the way must keep each step in its place.""",
+    doc="""Reported if the observed labels are an input one step later, and a layer on the way reads later steps. This is a convolution that is padded at
+the end, a Bidirectional, or an attention without a mask. A mask that shows the next step is reported as well. All other layers on the way must keep each step in its place.""",
 )  # fmt: skip
 
 _ELEMENTWISE = {op.lower() for op in PAIRING} | {"cast", "convert_element_type", "identity", "relu", "tanh", "sigmoid", "max", "div"}
@@ -345,7 +345,7 @@ def _in_place(node: Node) -> bool:
 
 def _reads_later(node: Node) -> bool:
     if node.op in ATTENTIONS:
-        return not node.config.get("causal") and not node.config.get("masked")
+        return not node.config.get("causal") and (not node.config.get("masked") or bool(node.config.get("ahead")))
     window = node.config.get("kernel_size") if node.family == "convolution" and node.config.get("padding") == "same" else None
     return node.op == "Bidirectional" or (isinstance(window, (list, tuple)) and len(window) == 1 and window[0] > 1)
 

@@ -8,8 +8,9 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Location, Node, Who
 from ..sources.pipeline import COMPARED
+from ..trace.locations import location
 from .encodings import at_line
-from .facts.traps import AcrossSamples, BackwardRaises, Cancelled, KeyReused, NoiseShared, Rounded, SameInLoop, SlopeHidden, Wraps
+from .facts.traps import AcrossSamples, BackwardRaises, Cancelled, KeyReused, NoiseShared, Rounded, SameInLoop, SlopeHidden, Wraps, WrapsInData
 from .mixing import carried
 from .registry import check, rule
 
@@ -71,9 +72,10 @@ def data():
 """
 _DIFFERENCE, _LOOKUP = "i[:, 1:] - i[:, :-1]", "L.Embedding(3000, 2)(i)"
 UNSIGNED = rule(
-    "unsigned-difference", "A difference of unsigned integers", source="NumPy, JAX and TensorFlow: unsigned integers wrap around",
+    "unsigned-difference", "Unsigned integers wrap around", source="NumPy, JAX and TensorFlow: unsigned integers wrap around",
     fails=_DTYPES % ("uint8", _DIFFERENCE), passes=_DTYPES % ("float32", _DIFFERENCE), **{**_COMMON, "backend": ""},
-    doc="Reported for uint8 and uint16 tensors that both come from the data, also in a function of a `tf.data` pipeline.",
+    doc="""Reported for the difference of two uint8 or uint16 tensors that both come from the data, also in a function of a `tf.data` pipeline. In NumPy code that
+makes the data, reported for sums, differences and products whose values were seen to wrap around.""",
 )  # fmt: skip
 ROUNDED = rule(
     "ids-rounded", "Indices were floats of low precision", source="bfloat16 has 8 significant bits, float16 has 11; keras.layers.Layer(autocast=True)",
@@ -134,6 +136,14 @@ def traps(evidence: Evidence) -> Iterator[Finding]:
         step = Who.of(node) if node is not None else Who(operation, operation, "op", place)
         found = _FACTS[kind](step, detail, numbers)
         yield Finding.of(_RULES[kind].id, _RULES[kind].severity, found, (node.id,) if node is not None else (), location=place)
+
+
+@check(order=49)
+def wrapped(evidence: Evidence) -> Iterator[Finding]:
+    """Lines of the data's own code, each with its first operation whose values wrapped around."""
+    for one in evidence.facts.get("wrapped") or ():
+        fact = WrapsInData(one.text, one.array, one.dtype, one.line, one.left, one.right, one.made, one.meant)
+        yield Finding.of(UNSIGNED.id, "silent", fact, (), location=location((one.file, one.line)))
 
 
 _RULES = {"where": WHERE, "cancels": CANCELS, "backward": BACKWARD, "loop": LOOP, "unsigned": UNSIGNED, "rounded": ROUNDED, "across": ACROSS}

@@ -165,6 +165,9 @@ class TraceGraph(Graph):
             recorder.hidden.append((call, *hides))
         given = [base(one) if isinstance(one, jax.core.Tracer) else one for one in operands if not isinstance(one, dict)]
         self.hidden.note(name, params, given, base(results[0]), self._known, call)
+        if call.op in ("Mul", "RealDiv") and not results[0].ndim:
+            numbers = [(place, self._known(one)) for place, one in enumerate(given)]
+            recorder.single += [(call, place, float(np.asarray(value).reshape(()))) for place, value in numbers if value is not None and np.size(value) == 1]
         if scaled is not None:
             recorder.scaled.append((call, id(scaled[0]), *scaled[1:]))
         if name == "dynamic_slice" and (out := beyond(name, operands[0], [self._known(one) for one in operands[1:]], params)) is not None:

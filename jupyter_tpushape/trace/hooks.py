@@ -108,7 +108,7 @@ class Hooks:
                 call = recorder.stack[-1] if recorder.stack else None
                 for _, tensor in self.framework.tensors_of(args[:1], kwargs):
                     recorder.lost.add(self.framework.key(tensor))
-                    recorder.added.append((call, layer, self.framework.spec(tensor), user_frame()))
+                    recorder.added.append((call, layer, self.framework.spec(tensor), user_frame(), self.framework.key(tensor)))
             return original(layer, *args, **kwargs)
 
         return add_loss
@@ -364,7 +364,7 @@ _MOST_OF_A_MASK = 1 << 22
 
 
 def triangle(framework: Framework, mask: Any, hidden: float = 0.0) -> dict[str, Any]:
-    """Which side of its diagonal a square attention mask shows: where it is above a number."""
+    """Which side of its diagonal a square attention mask shows: where it is above a number. ``ahead``: all before it, and the step behind it."""
     sizes = framework.spec(mask).shape if mask is not None else None
     if not sizes or None in sizes or sizes[-1:] != sizes[-2:-1] or math.prod(size or 0 for size in sizes) > _MOST_OF_A_MASK:
         return {}
@@ -374,6 +374,8 @@ def triangle(framework: Framework, mask: Any, hidden: float = 0.0) -> dict[str, 
     shown = values.reshape(-1, *values.shape[-2:])[0] > hidden
     rows, columns = np.indices(shown.shape)
     before, after = shown[rows > columns], shown[rows < columns]
+    if before.all() and shown.diagonal().all() and shown.diagonal(1).all() and not after.all():
+        return {"ahead": True}
     if before.any() or not after.all():
         return {}
     return {"shows": "after and itself" if shown.diagonal().all() else "after"}

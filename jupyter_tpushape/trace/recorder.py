@@ -128,8 +128,8 @@ class Recorder:
         self.written: dict[int, tuple[Any, Place]] = {}
         # Of tensors without a producer, by id, the one that they were created in the shape of.
         self.shaped: dict[int, Port] = {}
-        # Losses that layers added by themselves: the layer's call, the layer, the loss' spec, the line.
-        self.added: list[tuple[Call | None, Any, Spec, Any]] = []
+        # Losses that layers added by themselves: the layer's call, the layer, the loss' spec, the line, its key.
+        self.added: list[tuple[Call | None, Any, Spec, Any, int]] = []
         # Those losses' keys.
         self.lost: set[int] = set()
         # The inputs and outputs of a functional model that could not be made of them.

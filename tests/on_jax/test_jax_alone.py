@@ -284,6 +284,13 @@ def test_windows_are_put_back_as_they_were_cut(tmp_path):
     assert not serious(traced(tmp_path, WINDOWED.format(turn=turn, back=".reshape((-1, 2, 2, 4, 4, 16))" + turn)))
 
 
+def test_windows_that_are_split_again_are_put_back_as_they_were_cut(tmp_path):
+    split, turn = ".reshape((-1, 2, 4, 2, 4, 16))", ".transpose((0, 1, 3, 2, 4, 5))"
+    back = "ops.transpose(ops.reshape(h, (-1, 2, 2, 4, 4, 16)), (0, 1, 3, 2, 4, 5))"
+    assert back in first(tmp_path, WINDOWED.format(turn=turn, back=split), "reshape-interleaves")
+    assert back in first(tmp_path, WINDOWED.format(turn="", back=split), "reshape-interleaves")
+
+
 SHORTER = """
 class Past(layers.Layer):
     def build(self, shape):

@@ -42,7 +42,12 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
         said = [
             new
             for i in range(len(terms))
-            for new in (*_other_letter(terms, shapes, i, parts[2]), *_without_batch(terms, shapes, i), *_with_batch(terms, shapes, i, parts[2]))
+            for new in (
+                *_other_letter(terms, shapes, i, parts[2]),
+                *_without_batch(terms, shapes, i),
+                *_with_batch(terms, shapes, i, parts[2]),
+                *_with_summed(terms, shapes, i, parts[2]),
+            )
             # The samples keep the letter with which the result begins.
             if i >= len(batch) or terms[i][batch[i] :][:1] != parts[2][:1] or new[1][batch[i] :][:1] == parts[2][:1]
         ]
@@ -133,6 +138,17 @@ def _with_batch(terms: list[str], shapes: list[Shape | None], i: int, gives: str
     known = _known(terms, shapes, i)
     if all(known.get(letter, size) == size for letter, size in zip(first + term, shape, strict=True)):
         yield i, first + term, f"It has {len(shape)} axes, of which the first is the batch."
+
+
+def _with_summed(terms: list[str], shapes: list[Shape | None], i: int, gives: str) -> Iterator[tuple[int, str, str]]:
+    """A letter for an inner axis that no other operand and not the result has, where the sizes of all others say which one it is."""
+    term, shape, known = terms[i], shapes[i], _known(terms, shapes, i)
+    if shape is None or len(shape) != len(term) + 1 or not gives or term[:1] != gives[:1] or not set(term) <= set(known):
+        return
+    letter = next(one for one in "kzuvwxy" if one not in "".join((*terms, gives)))
+    fits = [at for at in range(1, len(shape)) if all(known[one] == size for one, size in zip(term, shape[:at] + shape[at + 1 :], strict=True))]
+    if len(fits) == 1 and (shape[fits[0]] or 0) > 1:
+        yield i, term[: fits[0]] + letter + term[fits[0] :], f"It has one more axis, of size {shape[fits[0]]}, over which the product then sums."
 
 
 def _shape_of(line: Line, node: ast.expr) -> Shape | None:

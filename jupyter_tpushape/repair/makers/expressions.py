@@ -11,7 +11,7 @@ from ...examine.heard import HeardDtype, hear
 from ...examine.heard_contracts import HeardDtypes, HeardNoAxis
 from ...flow import Finding, Spec
 from ...flow.syntax import called, is_new_axis, loaded
-from ...rules.facts.calls import VectorLoss
+from ...rules.facts.calls import SummedLoss, VectorLoss
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LogicalOperand, LogicalProduct
 from ...rules.facts.loss import IndexInRow, LossVector
@@ -25,7 +25,7 @@ from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, of
 from .ends import snake
-from .line import Line, calls_of, columns_read, lines_at, lines_of, listed, short, whole_number
+from .line import Line, calls_at, calls_of, columns_read, lines_at, lines_of, listed, short, whole_number
 from .other_axes import REDUCTIONS
 
 # -- axes
@@ -170,6 +170,26 @@ def scalar_loss(evidence: Evidence, finding: Finding) -> Made:
             f"Take the mean over the samples at line {given.lineno}",
             [line.apply(given, mean)],
             "A loss must be a scalar, and the compiled loss is a mean too.",
+        )
+
+
+@of(SummedLoss)
+def averaged_loss(evidence: Evidence, finding: Finding, fact: SummedLoss) -> Made:
+    """The mean over the samples of the sum of each sample."""
+    axes = "axis=-1" if len(fact.shape) == 2 else f"axis={tuple(range(1, len(fact.shape)))}"
+    found = [(line, call) for line, call in calls_at(evidence, finding.location, "sum", "reduce_sum") if not call.keywords]
+    for line, call in found if len(found) == 1 else ():
+        text, name, mean = line.source.of(call), called(call), called(call).replace("sum", "mean")
+        method = not call.args and isinstance(call.func, ast.Attribute)
+        if len(call.args) > 1 or "#" in text:
+            return
+        each = f"{text[:-1].rstrip().rstrip(',')}{'' if method else ', '}{axes})"
+        averages = f"{each}.{mean}()" if method else f"{line.source.of(call.func)[: -len(name)]}{mean}({each})"
+        flat = f"{line.source.of(call.func)[: -len(name)]}{mean}{text[len(line.source.of(call.func)) :]}"
+        yield (
+            f"Take the mean over the samples at {line.at}",
+            [line.edit(call, averages if len(fact.shape) > 1 else flat)],
+            "The added loss then does not depend on the batch size, and neither does the compiled loss.",
         )
 
 

@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import Function, called, names_in
 from ...rules.facts.calls import LeakedOut
-from ...rules.facts.transforms import StructureApart
+from ...rules.facts.transforms import CarryApart, StructureApart
 from ..edits import Edit
 from ..text.source import given_to, nodes, parents, statement_of
 from .edits import Made, of
@@ -238,3 +238,23 @@ def _loop(line: Line, call: ast.Call) -> list[Edit] | None:
     if state != start:
         before = [line.before(statement, f"{state} = {start}")]
     return [*before, line.edit(statement, text)]
+
+
+@of(CarryApart)
+def state_of_step(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
+    """What a step computes of its widened state, as the state of the next step, where the step returns it only as an output."""
+    for line, call in calls_of(evidence, "scan") if fact.shapes else ():
+        body = call.args[0] if call.args else None
+        steps = [one for one in nodes(line.scope, ast.FunctionDef) if isinstance(body, ast.Name) and one.name == body.id]
+        ends = [listed(one.value) for one in nodes(steps[0], ast.Return)] if len(steps) == 1 else []
+        if len(ends) != 1 or len(ends[0]) != 2 or not all(isinstance(one, ast.Name) for one in ends[0]):
+            continue
+        state, made = ends[0]
+        given = {ast.unparse(item.targets[0]): names_in(ast.unparse(item.value)) for item in nodes(steps[0], ast.Assign)}
+        own, computed = ast.unparse(state), ast.unparse(made)
+        if own in given.get(own, ()) and own in given.get(computed, ()) and own != computed:
+            yield (
+                f"Return {computed} as the next state at line {state.lineno}, instead of {own}",
+                [line.edit(state, computed)],
+                f"{computed} is computed from the widened {own}, and has the shape of the first state.",
+            )

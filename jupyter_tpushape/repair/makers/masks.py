@@ -9,12 +9,13 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Node
 from ...flow.observed import around
 from ...flow.syntax import called, is_new_axis
-from ...rules.facts.layers import MaskAlone
+from ...rules.facts.layers import MaskAlone, OperationRaised
 from ...rules.facts.masks import MaskAdded, MaskApart, MaskInverted, MaskUnseen
+from ...rules.facts.orders import StepsSeen
 from ..edits.expression import IT
 from ..text.source import class_of, is_atom, method_of, nodes, words_of
 from .edits import Made, of
-from .line import Line, lines_at, listed, whole_number
+from .line import Line, lines_at, lines_of, listed, short, whole_number
 
 
 @of(MaskApart)
@@ -221,3 +222,43 @@ def _decimal(node: ast.expr) -> float | None:
         return float(ast.literal_eval(node))
     except (ValueError, TypeError):
         return None
+
+
+@of(OperationRaised)
+def for_every_query(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """An axis for the queries in a value of each position, where that meets a table of each position by each other one, such as a causal mask."""
+    rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
+    for line in lines_of(evidence)[:1]:
+        pair = line.shaped()
+        for (table, square), (node, shape) in (pair, pair[::-1]) if len(pair) == 2 else ():
+            if len(square) != 2 or len(shape) != 2 or square[0] != square[1] or square[1] != shape[1] or shape[0] == square[0] or shape[0] not in rows | {None}:
+                continue
+            masks = all((spec := line.spec(one)) is not None and spec.dtype == "bool" for one in (table, node))
+            for axis, index, what in ((1, ":, None, :", "every query has the same keys"), (2, ":, :, None", "every key has the same queries")):
+                yield (
+                    f"Add an axis of size 1 to {short(node)} at {line.at}: ({', '.join(map(_size, (*shape[:axis], 1, *shape[axis:])))})",
+                    [line.edit(node, f"{IT}[{index}]", choice="" if masks else "axis")],
+                    f"Each sample then has its own {_size(square[0])} × {_size(square[1])} table, in which {what}.",
+                )
+                if masks:
+                    break
+
+
+def _size(size: int | None) -> str:
+    return "?" if size is None else str(size)
+
+
+@of(StepsSeen)
+def at_the_diagonal(evidence: Evidence, finding: Finding, fact: StepsSeen) -> Made:
+    """A triangle that ends at its diagonal, for a mask that shows the next step as well."""
+    for node in (evidence.flow.node(one) for one in finding.nodes[:-1]):
+        for line in lines_at(evidence, node.called)[:1] if node.config.get("ahead") else ():
+            cuts = [call for call in nodes(line.scope, ast.Call) if called(call) in ("tril", "tri")]
+            words = [word for call in cuts for word in call.keywords if word.arg == "k" and whole_number(word.value) == 1]
+            if len(cuts) == len(words) == 1:
+                yield (
+                    f"Let the triangle end at its diagonal at line {cuts[0].lineno}: k=0",
+                    [line.edit(words[0].value, "0")],
+                    "Each step then reads itself and those before it.",
+                )
+                return

@@ -14,6 +14,7 @@ from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.lines import LossCalled, SizeMissing
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.loss_silent import StepsTold
+from ...rules.facts.other_axes import SamplesInOrder
 from ...rules.facts.reasons import Lengths, Uneven
 from ..edits.expression import MODULE
 from ..text.arguments import argument
@@ -352,3 +353,26 @@ def counted_along_steps(evidence: Evidence, finding: Finding, fact: OperationRai
         edits = [line.edit(one.slice, "1") for made, one in counted if made in own or (isinstance(made, ast.Assign) and ast.unparse(made.targets[0]) in read)]
         if edits and any(len(shape or ()) > 2 for shape in fact.shapes):
             yield "Count the positions along axis 1, the steps", edits, "Axis 0 is the batch, and samples have no positions."
+
+
+@of(SamplesInOrder)
+def positions_of_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> Made:
+    """Positions counted along the steps, and the same for every sample."""
+    for line in lines_at(evidence, finding.location)[:1] if fact.counted and len(fact.shape) == 3 and fact.shape[1] == 1 else ():
+        counts = [call.args[0] for call in nodes(line.scope, ast.Call) if called(call) in ("arange", "range") and len(call.args) == 1]
+        rows = [one for one in counts if isinstance(one, ast.Subscript) and ast.unparse(one.slice) == "0" and "shape" in ast.unparse(one.value)]
+        ones = [one for one in nodes(line.scope, ast.Subscript) if ast.unparse(one.slice).strip("()") in (":, None, :", ":, None")]
+        if len(counts) == len(rows) == len(ones) == 1:
+            index, table = rows[0].slice, ones[0].value
+            edits, text = [], line.source.of(table)
+            if index in [*ast.walk(table)]:
+                start = line.source.start(table)
+                text = text[: line.source.start(index) - start] + "1" + text[line.source.end(index) - start :]
+            else:
+                edits.append(line.edit(index, "1"))
+            edits.append(line.edit(ones[0], f"{text}[None]"))
+            yield (
+                f"Count the positions along the steps at line {rows[0].lineno}: {ast.unparse(rows[0].value)}[1]",
+                edits,
+                "Each step then has the same position in every sample.",
+            )

@@ -133,6 +133,8 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
             if spec is not None and _is_one_sample(spec.shape or (), tuple(map(line.number, sizes))):
                 continue  # the sizes are those of a sample
             first = listed[0] if listed else item if name in _COUNTS else None
+            if first is not None and not isinstance(first, ast.Constant) and ast.unparse(first) in [ast.unparse(one) for one in listed[1:]]:
+                continue  # a table of each position by each other one
             if isinstance(reason, WrittenRows) and isinstance(first, ast.BinOp) and line.number(first) == reason.number:
                 yield first, name
                 continue

@@ -9,7 +9,7 @@ from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.facts.calls import ReadOutside
 from ...rules.facts.mesh import VariableGiven
-from ...rules.facts.stateless import OptimizerBeside, StateDropped
+from ...rules.facts.stateless import OptimizerBeside, StateDropped, StateMisplaced
 from ..edits import Edit
 from ..text.source import free_name, nodes, parents, statement_of
 from .edits import Made, of
@@ -50,6 +50,24 @@ def kept_in_part(evidence: Evidence, finding: Finding, fact: StateDropped) -> Ma
                         [line.edit(new, given.id)],
                         f"{part.name} returns them to the step, and fit stores what the step returns.",
                     )
+
+
+@of(StateMisplaced)
+def groups_apart(evidence: Evidence, finding: Finding, fact: StateMisplaced) -> Made:
+    """The group of that name out of the three that stateless_compute_loss returns beside the loss."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        for item in nodes(line.owner(), ast.Assign):
+            call, names = item.value, listed(item.targets[0])
+            if not isinstance(call, ast.Call) or called(call) != "stateless_compute_loss" or len(names) != 2 or not isinstance(names[1], ast.Name):
+                continue
+            given = [ast.unparse(one) for one in call.args[:3]]
+            if names[1].id in given:
+                parts = [name if name == names[1].id else "_" for name in given]
+                yield (
+                    f"Take {names[1].id} out of the state that stateless_compute_loss returns at line {item.lineno}: ({', '.join(parts)})",
+                    [line.edit(names[1], f"({', '.join(parts)})")],
+                    "It returns the loss, and a tuple of the trainable, the non-trainable and the metrics variables.",
+                )
 
 
 def _words(statement: ast.Assign) -> list[ast.keyword]:

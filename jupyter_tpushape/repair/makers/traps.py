@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called, names_in
-from ...rules.facts.traps import AcrossSamples, BackwardRaises, Cancelled, KeyReused, NoiseShared, Rounded, SameInLoop, SlopeHidden, Wraps
+from ...rules.facts.traps import AcrossSamples, BackwardRaises, Cancelled, KeyReused, NoiseShared, Rounded, SameInLoop, SlopeHidden, Wraps, WrapsInData
 from ..edits.expression import IT, MODULE
 from ..text.source import is_atom, nodes
 from .edits import Made, of
@@ -153,6 +153,21 @@ def as_floats(evidence: Evidence, finding: Finding, fact: Wraps) -> Made:
                 f"Cast both sides of the difference to float32 at {line.at}",
                 [line.edit(one, f'{MODULE}.cast({IT}, "float32")', line.module()) for one in sides],
                 "Floats can be negative.",
+            )
+            return
+
+
+@of(WrapsInData)
+def array_as_floats(evidence: Evidence, finding: Finding, fact: WrapsInData) -> Made:
+    """An array of the data's code as floats, before the line computes with it."""
+    for line in lines_at(evidence, finding.location):
+        node = line.node
+        if isinstance(node, ast.BinOp) and ast.unparse(node) == fact.text:
+            array = node.left if ast.unparse(node.left) == fact.array else node.right
+            yield (
+                f"Cast {short(array)} to float32 at {line.at}",
+                [line.edit(array, f'{IT}.astype("float32")')],
+                "The result can then be negative, and larger than the dtype of the array.",
             )
             return
 

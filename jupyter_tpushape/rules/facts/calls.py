@@ -6,7 +6,7 @@ from typing import Literal
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, show_shape
 from ...flow.paths import show
-from ..words import count, listed, named, pair
+from ..words import count, listed, named, pair, placed
 
 
 class Unwritten(Fact, frozen=True):
@@ -240,6 +240,26 @@ class VectorLoss(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("()"), Side(show_shape(self.shape))
+
+
+class SummedLoss(Fact, frozen=True):
+    """``layer`` adds the ``total`` of a tensor of ``shape`` over all samples, beside a loss that is a mean over them."""
+
+    layer: Who
+    total: Who
+    shape: Shape
+
+    def message(self) -> str:
+        return f"{named(self.layer)} adds a loss that {self.total.op}{placed(self.total)} sums over all samples of {show_shape(self.shape)}."
+
+    def why(self) -> str:
+        return (
+            "The compiled loss is a mean over the samples, so the added loss weighs more the larger the batch is: with twice the batch size, it "
+            "counts twice. Divide the sum by the number of samples. Keras does this for activity_regularizer."
+        )
+
+    def sides(self) -> Sides:
+        return Side("a mean over the samples"), Side("a sum over the samples")
 
 
 class Misdeclared(Fact, frozen=True):

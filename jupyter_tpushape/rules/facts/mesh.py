@@ -53,6 +53,10 @@ class Indivisible(Fact, frozen=True):
     last: bool = False
     live: bool = False
 
+    @property
+    def planned(self) -> bool:
+        return self.last and not self.live
+
     def message(self) -> str:
         return f"{'The last batch' if self.last else 'A batch'} of {count(self.rows, 'row')} is not divisible by {self.parts} devices."
 

@@ -110,6 +110,21 @@ class WrittenRows(Reason, frozen=True):
         return f"One operand was created for {self.number} rows, but {has}. Take the number of rows from the tensor instead."
 
 
+class PairsBeside(Reason, frozen=True):
+    """``table`` has a value for each pair of positions or states, and ``each`` one for each of them, in each sample."""
+
+    table: Shape
+    each: Shape
+
+    def words(self) -> str:
+        rows, size = self.each[0], self.table[0]
+        either = " or ".join(show_shape(shape) for shape in ((rows, 1, size), (rows, size, 1)))
+        return (
+            f"{show_shape(self.table)} has one value for each pair of {size}, and {show_shape(self.each)} has one for each of them in every sample. "
+            f"Insert an axis of size 1: with {either}, each sample has its own pairs."
+        )
+
+
 class StackedAhead(Reason, frozen=True):
     """``stack`` puts its ``parts`` tensors in a new axis before the batch axis of ``shape``, in place of at ``axis``."""
 

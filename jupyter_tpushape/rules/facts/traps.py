@@ -116,6 +116,31 @@ class Wraps(Fact, frozen=True):
         return Side("float32"), Side(self.dtype)
 
 
+class WrapsInData(Fact, frozen=True):
+    """``text`` at ``line`` computes in the unsigned ``dtype``: ``left`` and ``right`` give ``made`` instead of ``meant``. ``array``: the operand to cast."""
+
+    text: str
+    array: str
+    dtype: str
+    line: int
+    left: int
+    right: int
+    made: int
+    meant: int
+
+    def message(self) -> str:
+        text = textwrap.shorten(self.text, 60, placeholder="...")
+        return f"{text} at line {self.line} wraps around in {self.dtype}: with {self.left} and {self.right}, it is {self.made} instead of {self.meant}."
+
+    def why(self) -> str:
+        return (
+            "NumPy computes in the dtype of the arrays and raises no error. A cast after this line keeps the wrong values. Cast the array to float32 before it."
+        )
+
+    def sides(self) -> Sides:
+        return Side("float32"), Side(self.dtype)
+
+
 class Rounded(Fact, frozen=True):
     """Indices of ``rows`` rows were floats of ``dtype``, which count by ones up to ``exact``."""
 
