@@ -101,7 +101,7 @@ def apply(fix: Any, path: str | Path) -> Path:
     if not fix.patch.startswith("--- "):
         raise ValueError("tpushape does not know the source file of this fix: add its lines by hand.")
     changes = {target: fix.patch}
-    for change in fix.also:
+    for change in getattr(fix, "also", ()):
         if not (fix.file and change.file):
             raise ValueError("This fix also changes a notebook cell: apply it in JupyterLab, or change its lines by hand.")
         changes[target.parent / os.path.relpath(change.file, Path(fix.file).parent)] = change.patch
