@@ -101,8 +101,7 @@ class Report:
         difference: Difference | None = None,
     ) -> None:
         self.flow = flow
-        # A document's findings have no facts, and are in order.
-        self.findings = sorted(findings, key=lambda finding: finding.rank) if any(one.fact is not None for one in findings) else list(findings)
+        self.findings = sorted(findings, key=lambda finding: finding.rank)
         self.target = target
         self.verdicts = verdicts or []
         self.title = title
@@ -169,10 +168,13 @@ class Report:
             sound(wire)
         except Unsound as error:
             raise ValueError(f"This report is not consistent: {error}. Expected the output of report.to_json().") from None
-        return cls(
+        report = cls(
             unpack(wire.flow), wire.findings, target=wire.target, verdicts=wire.verdicts,
             title=wire.title, seconds=wire.seconds, limits=wire.limits, about=wire.about, overlays=wire.overlays, difference=wire.difference,
         )  # fmt: skip
+        # The facts that decide the order are no part of a document.
+        report.findings = list(wire.findings)
+        return report
 
     def save(self, path: str | Path) -> Path:
         """Saves the report as ``.html``, ``.json``, ``.svg`` or ``.md``, by the suffix of the path.
