@@ -157,11 +157,13 @@ class Search:
     def _everywhere(self, finding: Finding, candidate: Candidate, trial: Trial) -> tuple[Candidate, Trial]:
         """The same setting also for layers that the program creates only after it, such as those of the next block: together one edit."""
         done, after, setting = candidate, trial, _setting(candidate)
+        known = {node.name for node in self.seen.evidence.flow.nodes}
         for _ in range(DEPTH - 1):
             if setting is None or after.seen is None or self.left <= 0 or not any(left.rule == finding.rule for left in after.left[:1]):
                 break
             made = candidates(after.seen.evidence, after.left[0])
-            more = next((one for one in made if _setting(one) == setting and not _again(after, one)), None)
+            later = (one for one in made if _setting(one) == setting and known.isdisjoint(edit.target for edit in one.edits))
+            more = next((one for one in later if not _again(after, one)), None)
             if more is None:
                 break
             after = self._try(after, more)
@@ -385,9 +387,10 @@ def _unpatched(candidate: Candidate, seen: Examined) -> Candidate:
 
 
 def _setting(candidate: Candidate) -> dict[str, object] | None:
-    """What a candidate sets, if it only sets arguments of layers, and the same ones to the same values everywhere."""
-    given = [edit.detail.get("config") for edit in candidate.edits if edit.kind == "layer-config"]
-    return given[0] if given and len(given) == len(candidate.edits) and all(one == given[0] for one in given) else None
+    """What a candidate sets, if it only sets arguments of layers, and the same ones to the same words everywhere: a size is one layer's own."""
+    given: list[dict[str, object]] = [edit.detail["config"] for edit in candidate.edits if edit.kind == "layer-config"]
+    alike = bool(given) and len(given) == len(candidate.edits) and all(one == given[0] for one in given)
+    return given[0] if alike and all(isinstance(value, (str, bool)) for value in given[0].values()) else None
 
 
 def _again(trial: Trial, candidate: Candidate) -> bool:
