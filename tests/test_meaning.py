@@ -275,3 +275,15 @@ def test_steps_that_are_drawn_for_each_sample_are_no_positions():
 
     fix = first_fixes(build, lambda: np.zeros((8, 12, 12, 1), "float32"))[0]
     assert fix.verified and "self.time(t)[:, None, None" in fix.patch
+
+
+def test_an_embedding_of_one_id_has_no_positions_to_lose(lib):
+    layers = lib.layers
+
+    def build():
+        number, month = lib.Input((1,)), lib.Input((1,), dtype="int32")
+        joined = layers.Concatenate()([number, layers.Embedding(13, 2)(month)])
+        return compiled(lib.Model([number, month], layers.Dense(1)(joined)), "mse")
+
+    fixes = first_fixes(build, lambda: ((np.zeros((8, 1), "float32"), np.ones((8, 1), "int32")), np.zeros((8, 1), "float32")))
+    assert fixes[0].verified and fixes[0].title.startswith("Flatten embedding")

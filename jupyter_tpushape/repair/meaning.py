@@ -131,7 +131,8 @@ def _positions_met(before: Evidence, edits: tuple[Edit, ...]) -> Iterator[Questi
     added = [edit for edit in edits if isinstance(edit, InsertLayer) and edit.layer_class.startswith(("Flatten", "Global"))]
     sides = [(before.flow.node(edge.source).name, edge.spec.shape or ()) for edge in before.operands()] if added else []
     for (name, whole), (other, few) in itertools.permutations(sides, 2):
-        if len(whole) == len(few) + 1 > 2 and whole[:-1] == few and None not in few[1:] and any(edit.target == name for edit in added):
+        # An axis of size 1 has no positions to lose.
+        if len(whole) == len(few) + 1 > 2 and whole[:-1] == few and None not in few[1:] and set(few[1:]) != {1} and any(edit.target == name for edit in added):
             yield f"May {name} lose its positions? {other} has a value for each of them."
 
 
