@@ -402,3 +402,25 @@ def test_a_cell_of_a_pipeline_has_a_fix_that_gives_an_element(run):
     assert run("pairs = tf.data.Dataset.from_tensor_slices((x, y)).batch(8).map(weighted)", 6)[0].error_in_exec is not None
     run("%tpushape", 7)
     assert not any(fix.verified for fix in run.report.findings[0].fixes)
+
+
+def test_an_element_is_not_drawn_from_a_generator_of_the_user(run):
+    run(START.format(lib="keras") + "\nimport tensorflow as tf", 0)
+    run("def rows():\n    for i in range(6):\n        yield np.zeros(4, 'float32'), np.ones(3)\nheld = rows()", 1)
+    run("def mixed(a, b):\n    part = tf.random.uniform((3,))\n    return a, b * 0.9 + part * 0.1", 2)
+    made = "ds = tf.data.Dataset.from_generator(lambda: held, output_signature=(tf.TensorSpec((4,)), tf.TensorSpec((3,), tf.float64)))"
+    assert run(made + ".map(mixed)", 3)[0].error_in_exec is not None
+    run("%tpushape", 4)
+    fixes = run.report.findings[0].fixes
+    assert fixes and not any(fix.verified for fix in fixes) and "a generator that cannot be rewound" in fixes[0].reason
+    assert len(list(run.shell.user_ns["held"])) == 6
+
+
+def test_a_cell_that_freezes_what_it_only_looks_up_does_not_run_again(run):
+    run(START.format(lib="keras") + "\nnet = keras.Sequential([keras.Input((8,)), Dense(4)])\ndef found():\n    return net", 0)
+    assert run("part = found()\npart.trainable = False\ni = keras.Input((8,))\nkeras.Model(i, LSTM(2)(part(i)))", 1)[0].error_in_exec is not None
+    run("net.trainable = True", 2)
+    run("%tpushape", 3)
+    net = run.shell.user_ns["net"]
+    assert net.trainable is True and all(layer.trainable for layer in net.layers)
+    assert len(net.trainable_variables) == 2 and all(variable.trainable for variable in net.variables)

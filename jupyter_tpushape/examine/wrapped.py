@@ -51,6 +51,7 @@ class Watch:
         self._lines: dict[int, dict[int, list[ast.BinOp]]] = {}
         self._codes: list[CodeType] = []
         self._turns: dict[int, int] = {}
+        self._open = False
 
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
@@ -58,16 +59,20 @@ class Watch:
         if sys.gettrace() is not None:
             yield
             return
-        others = threading.gettrace()
+        self._open, others = True, threading.gettrace()
         threading.settrace(self._entered)  # a first batch may be waited for in a thread
         sys.settrace(self._entered)
         try:
             yield
         finally:
+            self._open = False
             sys.settrace(None)
             threading.settrace(others)
 
     def _entered(self, frame: FrameType, event: str, _: Any) -> Any:
+        if not self._open:
+            sys.settrace(None)  # a thread of the user's that was started meanwhile and goes on
+            return None
         code = frame.f_code
         if id(code) not in self._lines:
             self._lines[id(code)] = dict(_sums(code)) if is_user_file(code.co_filename) else {}

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from ..flow import Spec, syntax
+from ..flow import CannotRebuild, Spec, syntax
 from ..trace.caught import Caught, catching
 from ..trace.restore import Memento
 from .earlier import earlier, quiet, spent
@@ -109,8 +109,7 @@ class CellProgram:
         if found_one is None and self.changed:
             # Such as a pipeline: that it ends without an error, and gives an element, is all there is to see.
             for value in made:
-                if hasattr(value, "element_spec") and hasattr(value, "take"):
-                    next(iter(value.take(1)), None)
+                _draw(value)
             adapter = loaded()[0]
             self.ended = True
             empty = adapter.input_layer(Spec((None, 1), "float32"), "nothing").output
@@ -182,6 +181,21 @@ def _traced(program: CellProgram, model: Any, chosen: dict[str, Any]) -> Any:
         return report
     finally:
         HANDED.reset(token)
+
+
+def _draw(value: Any) -> None:
+    """Draws an element of a ``tf.data.Dataset``; anything else is left alone.
+
+    Raises:
+        CannotRebuild: where that would advance a generator, or run other Python code of the user's.
+    """
+    if not hasattr(value, "element_spec") or not hasattr(value, "take"):
+        return
+    from ..sources.pipeline import stages_of
+
+    if any(stage.detail.get("python") for stage in stages_of(value)):
+        raise CannotRebuild("an element of this pipeline would run its Python code, such as a generator that cannot be rewound")
+    next(iter(value.take(1)), None)
 
 
 def _is_kept(value: Any) -> bool:
@@ -293,6 +307,9 @@ def _constructed(tree: ast.AST, own: set[str], names: dict[str, Any]) -> set[str
     found = {one.id for one in made} - {
         node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in made
     }
+    # What stands under another name, too, was only looked up.
+    held = [id(value) for key, value in names.items() if not key.startswith("_")]
+    found = {name for name in found if held.count(id(names.get(name))) < 2 or name not in names}
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and _root(node.iter) in found]
     return found | {node.target.id for node in loops if isinstance(node.target, ast.Name)}
 

@@ -271,6 +271,11 @@ def _unset(build: Callable[[], Any]) -> Callable[[], Any]:
     return begun
 
 
+def makes_no_model(program: Any) -> bool:
+    """Whether it is a cell, such as one of a pipeline, that ran to its end and left no model behind."""
+    return bool(getattr(getattr(program.model, "__self__", None), "ended", False))
+
+
 class Overlay:
     """A module's definitions as the changed text has them, in a copy of its globals."""
 

@@ -31,7 +31,7 @@ from .ideas import ideas
 from .makers.line import lines_of
 from .meaning import questions
 from .patch import changes_of, put
-from .rerun import forget
+from .rerun import forget, makes_no_model
 from .solved import solved, written
 from .text.source import NoPlace, Source
 from .trial import Trial, attempt, first, rebuild
@@ -338,8 +338,7 @@ class Search:
         reason = " ".join(filter(None, [candidate.reason, *dict.fromkeys(trial.remarks)]))
         fix = Fix(candidate.title, values, trial.holds, reason=reason, proof=trial.proof, mends=True)
         fix.then = tuple(finding.rule for finding in trial.left)
-        if getattr(getattr(trial.seen.program.model, "__self__", None), "ended", False):
-            # A cell that makes no model, such as one of a pipeline.
+        if makes_no_model(trial.seen.program):
             fix.effect = Effect(text="the cell runs to its end")
         else:
             fix.effect = effect_of(self.seen, trial.seen)

@@ -172,6 +172,9 @@ def _looked_at(made: Trial, program: Any, known: list[str]) -> Trial:
     except Exception as error:
         made.failed = f"{type(error).__name__}: {_last(error)}"
         return made
+    if isinstance(again.error, CannotRebuild):
+        made.failed, made.by_hand = str(again.error), True
+        return made
     made.left = [finding for finding in run_rules(again.evidence, again.limits) if _is_left(made, finding)]
     if lost := set(missing(again.limits)) - set(missing(known)):
         made.failed = f"not checked: {min(lost)}"

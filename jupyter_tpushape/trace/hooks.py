@@ -14,7 +14,7 @@ import numpy as np
 from .anew import note
 from .locations import user_frame
 from .recorder import Call, Port, Recorder, active, remember_line, set_compiled
-from .turns import DOORS, waiting
+from .turns import DOORS, keep_inner, waiting
 
 if TYPE_CHECKING:
     from .framework import Framework
@@ -339,6 +339,7 @@ def listen(who: str, keep: Callable[..., None] | None) -> None:
         _LISTENERS.pop(who, None)
     else:
         _LISTENERS[who] = keep
+    keep_inner(bool(_LISTENERS))
 
 
 def listening() -> bool:

@@ -21,6 +21,7 @@ _traced: dict[int, tuple[int, frozenset[int]]] = {}
 _training: dict[int, list[Any]] = {}
 _changed = threading.Condition()
 _last = threading.local()
+_asked = False
 
 
 @dataclass
@@ -36,6 +37,14 @@ class Inner:
     line: int
     instruction: int
     names: dict[str, Any]
+
+
+def keep_inner(asked: bool) -> None:
+    """Whether calls that raise are stored: only where somebody may ask for them, since they hold the user's data."""
+    global _asked
+    _asked = asked
+    if not asked:
+        forget()
 
 
 def inner() -> Inner | None:
@@ -110,7 +119,7 @@ def waiting(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         except Exception as error:
             kept, frame = inner(), sys._getframe(1)
-            if len(models) > 1 and (kept is None or kept.error is not error):
+            if _asked and len(models) > 1 and (kept is None or kept.error is not error):
                 _last.inner = Inner(error, self, original.__name__, args, kwargs, frame.f_code, frame.f_lineno, frame.f_lasti, frame.f_globals)
             raise
         finally:
